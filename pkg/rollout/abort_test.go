@@ -45,6 +45,13 @@ func TestAbort(t *testing.T) {
 			works:  []work.Work{failed("c1"), failed("c2"), failed("c3")},
 			reason: alone + "; placement p3: 1 of 1 cluster failed (c3): not successful within progressDeadline 5m0s, maxFailures is 0",
 		},
+		"too many failures in one group": {
+			refs: []placement.Ref{rt.Ref("p1", rt.PerGroup(), rt.Deadline("5m"), rt.AbortAll(), rt.MaxFailures(1),
+				rt.Group("a", "c1", "c2"), rt.Group("b", "c3", "c4"), rt.GroupAt(2, "b", "c5"))},
+			works: []work.Work{failed("c1"), done("c2"), failed("c3"), failed("c4"), done("c5")},
+			reason: "placement p1: 3 of 5 clusters failed (c1, c3, c4): not successful within progressDeadline 5m0s, " +
+				"maxFailures is 1 for each group, and 2 of 2 failed in group 1",
+		},
 		"the first rollout has nothing to return to": {
 			rolling: rt.Rolling("", "bbb"), refs: []placement.Ref{abort("p1", "c1")}, works: []work.Work{failed("c1")},
 			blocked: rollout.BlockedByAbsence,

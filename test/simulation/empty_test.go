@@ -52,3 +52,21 @@ func TestEmptySelection(t *testing.T) {
 		})
 	}
 }
+
+// TestPlacementWithoutAStatus: a Placement was created again, and OCM's placement controller died after the first, empty decision. While
+// its successor writes the decisions, no work of a later group is deleted.
+func TestPlacementWithoutAStatus(t *testing.T) {
+	s := checkedStory(t)
+	groups := []DecisionGroup{{"canary", []string{"c1"}}, {"", []string{"c2"}}}
+	s.PlaceGroups("p1", func(bool) {}, groups...)
+	s.Create("v1", progressive("p1", 2, "30s", 0, true))
+	s.settle(time.Minute)
+	s.Recreate("p1")
+	s.settle(137 * time.Second)
+	s.PlaceGroups("p1", func(bool) {
+		s.settle(0)
+		s.has("v1", "c1", "c2")
+	}, groups...)
+	s.quiet()
+	s.has("v1", "c1", "c2")
+}

@@ -75,6 +75,20 @@ func TestGateAfterCompletion(t *testing.T) {
 	require.Empty(t, s.failed())
 }
 
+// firstGatePassed returns a story in which v2 has succeeded on c1, and waits for its success gate on c2. joined are the clusters that have a
+// ManagedCluster.
+func firstGatePassed(t *testing.T, joined ...string) *teller {
+	s := checkedStory(t)
+	s.Join(joined...)
+	s.Gate("", "v1", "True")
+	s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
+	s.Gate("c1", "v2", "True")
+	s.Update("v2")
+	s.settle(20 * time.Second)
+	require.Equal(t, "v2", s.held("c2"), s.story())
+	return s
+}
+
 // TestGateFlips: until the rollout is complete, the gate of each successful cluster can become False again.
 func TestGateFlips(t *testing.T) {
 	for says, state := range map[GateSays]workv1alpha1.State{
@@ -82,13 +96,7 @@ func TestGateFlips(t *testing.T) {
 		GateOlder: workv1alpha1.StateAborted, "True": workv1alpha1.StateComplete,
 	} {
 		t.Run(string(says), func(t *testing.T) {
-			s := checkedStory(t)
-			s.Gate("", "v1", "True")
-			s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
-			s.Gate("c1", "v2", "True")
-			s.Update("v2")
-			s.settle(20 * time.Second)
-			require.Equal(t, "v2", s.held("c2"), s.story())
+			s := firstGatePassed(t)
 			s.Gate("c1", "v2", says)
 			s.settle(10 * time.Second)
 			if says == "False" {
@@ -107,14 +115,7 @@ func TestGateOfASuccessThatIsAway(t *testing.T) {
 	for _, says := range []GateSays{"Unknown", "False", GateSilent} {
 		for _, restarts := range []bool{false, true} {
 			t.Run(fmt.Sprint(says, restarts), func(t *testing.T) {
-				s := checkedStory(t)
-				s.Join("c1", "c2")
-				s.Gate("", "v1", "True")
-				s.stable(gated(progressive("p1", 1, "1m", 0, true)), "c1", "c2")
-				s.Gate("c1", "v2", "True")
-				s.Update("v2")
-				s.settle(10 * time.Second)
-				require.Equal(t, "v2", s.held("c2"), s.story())
+				s := firstGatePassed(t, "c1", "c2")
 				s.Lose("c1")
 				s.Place("p1", []string{"c2"})
 				s.settle(10 * time.Second)

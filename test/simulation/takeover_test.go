@@ -304,3 +304,28 @@ func TestEveryWriteOfATakeoverMayFail(t *testing.T) {
 		})
 	}
 }
+
+// TestReturnAfterAStayDuringAPause: another hub, which ignores spec.paused, rolled out the template of a paused object. If the user puts the
+// earlier template back, its revision becomes stable again when every cluster has it, and a later rollout can be aborted to it.
+func TestReturnAfterAStayDuringAPause(t *testing.T) {
+	s := takenOver(t, true)
+	s.Away = false
+	s.Pause(true)
+	s.quiet()
+	s.Away = true
+	s.Update("v3")
+	s.Upstream("p1", "v3", "c1", "c2", "c3")
+	s.settle(Forever)
+	s.Upgrade()
+	s.quiet()
+	s.has("v3", "c1", "c2", "c3")
+	s.Update("v2")
+	s.Pause(false)
+	s.quiet()
+	s.has("v2", "c1", "c2", "c3")
+	require.Equal(t, s.hashOf("v2"), s.Object().Status.CurrentRevision, s.story())
+	s.hangs("v4", "c1")
+	s.quiet()
+	require.NotNil(t, s.Object().Status.AbortedTime)
+	s.has("v2", "c1", "c2", "c3")
+}

@@ -28,7 +28,7 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 		older := work.Labels[workv1alpha1.LabelControllerHash] != owner.Status.UpdateRevision
 		// If the placement has since moved the cluster to another group, the cluster counts there.
 		moved := decidedFor(placement, w.seenDecisions()).Has(work.Namespace)
-		if older && !hangs && !moved && !exists(groups, group) {
+		if older && !hangs && !moved && !groupExists(groups, group) {
 			return fmt.Errorf("%s of group %s is started, and all that is left of group %s is the work of %s, which is being deleted",
 				started.Namespace, key, group, work.Namespace)
 		}
@@ -36,8 +36,8 @@ func (w *World) checkTurn(owner *workv1alpha1.ManifestWorkReplicaSet, started *w
 	return nil
 }
 
-// exists reports whether a decision group has clusters. It may have another index by now.
-func exists(groups map[string][]string, group string) bool {
+// groupExists reports whether a decision group has clusters. It may have another index by now.
+func groupExists(groups map[string][]string, group string) bool {
 	_, name, _ := strings.Cut(group, "/")
 	for key := range groups {
 		if _, other, _ := strings.Cut(key, "/"); key == group || name != "" && other == name {

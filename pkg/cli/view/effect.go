@@ -183,11 +183,9 @@ func (o *Objects) resumed(update *Revision, missing int) (clusters int, outcome,
 	case o.edited():
 		clusters, then = o.rolledOut()
 		if n := o.having(update); o.aborted() && n > 0 && !lacksCurrent(o.ReplicaSet) {
-			first := fmt.Sprintf("The hub first returns %s to revision %s.", countOf(n), CurrentNumber(o))
-			if found := o.inSpec(); found != nil && found.Hash == o.ReplicaSet.Status.CurrentRevision {
-				return n, "apply the template in the spec", first + " Then every cluster has the template in the spec."
+			if found := o.inSpec(); found == nil || found.Hash != o.ReplicaSet.Status.CurrentRevision {
+				then = fmt.Sprintf("The hub first returns %s to revision %s. ", countOf(n), CurrentNumber(o)) + then
 			}
-			then = first + " " + then
 		}
 		return clusters, "apply the template in the spec", then
 	case o.aborted() && (o.having(update) == 0 || lacksCurrent(o.ReplicaSet)):

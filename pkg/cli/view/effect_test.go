@@ -105,6 +105,12 @@ func TestEffectOfAResume(t *testing.T) {
 			o.ReplicaSet.Spec.ManifestWorkTemplate = *revision.Decode(o.Revisions[0]).Template
 		}),
 		"the spec has the current revision again")
+	require.Equal(t, "The hub writes the template at once to 9 clusters. It ignores the rollout strategy.",
+		resumed(func(o *view.Objects) {
+			o.ReplicaSet.Spec.ManifestWorkTemplate = *revision.Decode(o.Revisions[0]).Template
+			o.ReplicaSet.Status.AbortedTime = ptr.To(metav1.NewTime(o.Now))
+		}),
+		"the abort writes the same")
 }
 
 // TestEffectOnOtherClusters: an abort also writes to clusters that never had the revision, such as those on hold. A template that returns
